@@ -56,9 +56,9 @@ export function size(bytes: number): string {
   return `${value.toFixed(unit > 0 && value < 9.95 ? 1 : 0)} ${SIZES[unit]}`;
 }
 
-const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Formats a date and time for the user's locale. Returns a text that is not a time unchanged. */
+/** Formats a date and time, with seconds, for the user's locale. Returns a text that is not a time unchanged. */
 export function dateTime(time: string): string {
   return Number.isNaN(Date.parse(time)) ? time : DATE_TIME.format(new Date(time));
 }

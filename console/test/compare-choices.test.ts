@@ -74,7 +74,22 @@ test('a label that the snapshot itself has is not unique', () => {
   assert.ok(texts.includes(`g3, ${dateTime(EARLY)}, of a former sandbox of desk`), texts.join('\n'));
 });
 
-test('snapshots of the same label and minute have their ids', () => {
+test('snapshots of the same label have their seconds and their causes', () => {
+  const at = (second: number) => `2026-11-20T10:00:0${second}.000Z`;
+  const twins = lineage(
+    sandbox('a', [
+      snapshot('s2', [], { label: 'g3', createdAt: at(2) }),
+      snapshot('s1', [], { label: 'g3', createdAt: at(1), cause: 'beforeRollback' }),
+      snapshot('s0'),
+    ]),
+  );
+  const own = find(twins, 'a', 's0');
+  const texts = snapshotChoices(own, comparable(own, twins), twins, undefined, NOW).map(([, text]) => text);
+  assert.deepEqual(texts, [`g3, ${dateTime(at(2))}`, `g3, before rollback, ${dateTime(at(1))}`]);
+  assert.match(dateTime(at(2)), /:02/);
+});
+
+test('snapshots of the same label and second have their ids', () => {
   const same = { label: 'g3', createdAt: EARLY };
   const twins = lineage(sandbox('a', [snapshot('s2', [], same), snapshot('s1', [], same), snapshot('s0')]));
   const own = find(twins, 'a', 's0');

@@ -10,7 +10,7 @@ import { delayCalls } from './calls.ts';
 const fixture = new ConsoleFixture();
 
 /** The choice of a source that the user types. */
-const ANOTHER = 'Another, or a snapshot…';
+const ANOTHER = 'Another workspace or snapshot…';
 
 describe('a workspace', () => {
   test('is rolled back to a snapshot in a new sandbox', async () => {
@@ -168,7 +168,7 @@ describe('a workspace', () => {
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
     const source = tab.field('Promote from');
-    await source.getByRole('option', { name: 'attempt' }).waitFor({ state: 'attached' });
+    await source.getByRole('option', { name: 'Workspace attempt' }).waitFor({ state: 'attached' });
     assert.equal(await source.inputValue(), '', 'nothing is preselected');
     await tab.button('Promote').click();
     assert.ok(await source.evaluate((at) => at.matches(':invalid')), 'a choice is required');
@@ -223,17 +223,21 @@ describe('a workspace', () => {
     assert.equal(await attempt.exec('cat file'), 'before\n');
   });
 
-  test('suggests the snapshots of its lineage as the source of a promotion', async () => {
+  test('is promoted from a snapshot that is selected in a list, also without another workspace', async () => {
     await fixture.createWorkspaces('suggests', ['desk']);
     const desk = fixture.world.workspace('desk', 'suggests');
+    await desk.exec('echo first >file');
     const { ref } = await fixture.world.snapshot(await desk.sandboxId(), { label: 'first' });
-    await desk.fork({ newName: 'attempt' });
-    await using tab = await fixture.signedIn('#/workspaces/suggests/attempt');
-    await tab.button('Promote to attempt…').click();
-    await tab.field('Promote from').selectOption(ANOTHER);
-    const suggested = tab.dialog.locator(`datalist option[value="${ref.snapshotId}"]`);
-    await suggested.waitFor({ state: 'attached' });
-    assert.match((await suggested.textContent()) ?? '', /^first, .*, of desk$/);
+    await desk.exec('echo later >file');
+    await using tab = await fixture.signedIn('#/workspaces/suggests/desk');
+    await tab.button('Promote to desk…').click();
+    const choice = tab.dialog.locator(`option[value="${ref.snapshotId}"]`);
+    await choice.waitFor({ state: 'attached' });
+    assert.match((await choice.textContent()) ?? '', /^first, /);
+    await tab.field('Promote from').selectOption(ref.snapshotId);
+    await tab.button('Promote').click();
+    await tab.notice(`desk has the files of ${ref.snapshotId} now`);
+    assert.equal(await desk.exec('cat file'), 'first\n');
   });
 
   test('is promoted from what was typed before the other workspaces were known', async () => {
@@ -249,7 +253,7 @@ describe('a workspace', () => {
     await tab.field('Promote from').selectOption(ANOTHER);
     await tab.field('Workspace or snapshot').fill('attempt-2');
     answer();
-    await tab.dialog.getByRole('option', { name: 'attempt-1' }).waitFor({ state: 'attached' });
+    await tab.dialog.getByRole('option', { name: 'Workspace attempt-1' }).waitFor({ state: 'attached' });
     assert.equal(await tab.field('Workspace or snapshot').inputValue(), 'attempt-2');
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt-2 now').waitFor();

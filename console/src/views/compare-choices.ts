@@ -3,6 +3,7 @@
 import type { TreeSandbox, Workspace } from '../../../client/src/index.ts';
 import { age, dateTime } from '../format.ts';
 import { DEFAULT_TENANT, type Place } from '../routes.ts';
+import { CAUSES } from '../tree/causes.ts';
 import { nodeId, snapshotsOf, takenAt, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
 
 /** The present files that a snapshot can be compared with: those of a sandbox whose container runs. */
@@ -73,7 +74,7 @@ export function presentChoices(present: PresentFiles[]): Choice[] {
   );
 }
 
-/** Returns the choices of snapshots. A label that several snapshots have is followed by the date and the time. */
+/** Returns the choices of snapshots. Those with the same label have the date and the time instead of the age. */
 export function snapshotChoices(
   node: SnapshotNode,
   others: SnapshotNode[],
@@ -94,7 +95,7 @@ export function sourceChoices(nodes: Nodes, page: Workspace, now: number): Choic
   return ready.map(({ id, selected }) => [selected.snapshotId ?? '', texts.get(id) ?? '']);
 }
 
-/** Describes snapshots: by label, age, and the workspace or sandbox that has them, unless it is `home`. */
+/** Describes snapshots: by label, cause, age, and the workspace or sandbox that has them, unless it is `home`. */
 function describe(
   snapshots: SnapshotNode[],
   names: string[],
@@ -114,7 +115,9 @@ function describe(
         selected.sandboxId !== home && owner?.kind === 'sandbox'
           ? `, of ${sandboxName(owner.sandbox, page)}`
           : '';
-      return [id, `${name}${time}${origin}`, selected.snapshotId ?? ''];
+      const sign = other.snapshot.cause && CAUSES[other.snapshot.cause];
+      const cause = sign ? `, ${sign.text}` : '';
+      return [id, `${name}${cause}${time}${origin}`, selected.snapshotId ?? ''];
     }),
   );
 }

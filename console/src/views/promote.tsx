@@ -93,7 +93,7 @@ function withoutTenant(text: string, tenant: string): string {
 /** The choice of a source that the list does not contain. No workspace has this name. */
 const ANOTHER = '@';
 
-/** The source: one of the other workspaces of the lineage, none of them preselected, or what the user types. */
+/** The source: one of the other workspaces or a snapshot of the lineage, none of them preselected, or what the user types. */
 function SourceField({
   address,
   value,
@@ -107,8 +107,7 @@ function SourceField({
   const { value: found, failure } = useOnce(JSON.stringify(['others', address]), (options) =>
     sourcesInLineage(address, { ...options, retry: false }),
   );
-  const others = found?.workspaces;
-  const isAlone = others?.length === 0 || failure !== undefined;
+  const isAlone = found?.length === 0 || failure !== undefined;
   const chosen = choice === '' && isAlone ? ANOTHER : choice;
   const choose = (next: string) => {
     setChoice(next);
@@ -121,9 +120,11 @@ function SourceField({
         required
         value={chosen}
         choices={[
-          ...(isAlone ? [] : [['', others ? 'Choose a workspace' : 'Looking for workspaces…'] as const]),
-          ...(others ?? []).map((other) => [other, other] as const),
-          [ANOTHER, 'Another, or a snapshot…'],
+          ...(isAlone
+            ? []
+            : [['', found ? 'Choose a workspace or a snapshot' : 'Reading the lineage…'] as const]),
+          ...(found ?? []),
+          [ANOTHER, 'Another workspace or snapshot…'],
         ]}
         onValue={choose}
       />
@@ -132,7 +133,6 @@ function SourceField({
           label="Workspace or snapshot"
           hint={`Enter ${sourcesOf(address.name)}`}
           required
-          suggestions={found?.snapshots ?? []}
           value={value}
           onValue={onValue}
         />
@@ -141,20 +141,15 @@ function SourceField({
   );
 }
 
-/** What the lineage of a workspace has to promote: the names of the tenant's other workspaces, and the snapshots. */
-interface Sources {
-  workspaces: string[];
-  snapshots: Choice[];
-}
-
-async function sourcesInLineage({ tenant, name }: Address, options: ReadOptions): Promise<Sources> {
+/** Returns what the lineage of a workspace has to promote: the names of the tenant's other workspaces, and the snapshots by their ids. */
+async function sourcesInLineage({ tenant, name }: Address, options: ReadOptions): Promise<Choice[]> {
   const page = await client.workspaces.getByName({ tenant, name, ...options });
   const tree = await createLineageReader(page.sandboxId)(options, true);
   const names = [...sandboxesOf(tree.root)].flatMap(({ workspace }) =>
     workspace?.tenant === tenant && workspace.name !== name ? [workspace.name] : [],
   );
-  return {
-    workspaces: [...new Set(names)].sort(),
-    snapshots: sourceChoices(nodesOf(tree), page, Date.now()),
-  };
+  return [
+    ...[...new Set(names)].sort().map((other) => [other, `Workspace ${other}`] as const),
+    ...sourceChoices(nodesOf(tree), page, Date.now()),
+  ];
 }
