@@ -171,7 +171,8 @@ describe('a workspace', () => {
     await source.getByRole('option', { name: 'Workspace attempt' }).waitFor({ state: 'attached' });
     assert.equal(await source.inputValue(), '', 'nothing is preselected');
     await tab.button('Promote').click();
-    assert.ok(await source.evaluate((at) => at.matches(':invalid')), 'a choice is required');
+    assert.equal(await source.getAttribute('aria-invalid'), 'true', 'a choice is required');
+    await tab.dialog.getByRole('alert').waitFor();
     await source.selectOption('attempt');
     assert.equal(await tab.field('Workspace or snapshot').count(), 0);
     await tab.button('Promote').click();

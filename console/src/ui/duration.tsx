@@ -3,6 +3,7 @@
 import { useId, useState } from 'preact/hooks';
 
 import { secondsOf, spanOf, UNIT_NAMES, type Span, type Unit } from '../span.ts';
+import { useInvalid } from './invalid.tsx';
 
 /**
  * A field for a duration in seconds: an amount of a unit, or never, which is 0. If `absent` is set, it is the label of a choice
@@ -21,6 +22,7 @@ export function DurationField({
   onValue: (seconds: number | undefined) => void;
 }) {
   const id = useId();
+  const { error, attributes, check } = useInvalid(id, false);
   const [span, setSpan] = useState(spanOf(value));
   const [kind, setKind] = useState<'absent' | 'never' | 'span'>(
     value === undefined ? 'absent' : value === 0 ? 'never' : 'span',
@@ -51,7 +53,11 @@ export function DurationField({
             step={span.unit === 'seconds' ? 1 : 'any'}
             required
             value={span.amount}
-            onInput={(event) => change({ ...span, amount: event.currentTarget.value })}
+            {...attributes}
+            onInput={({ currentTarget }) => {
+              check(currentTarget);
+              change({ ...span, amount: currentTarget.value });
+            }}
           />
         )}
         <select
@@ -68,6 +74,7 @@ export function DurationField({
           ))}
         </select>
       </div>
+      {kind === 'span' && error}
     </div>
   );
 }

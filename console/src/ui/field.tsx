@@ -3,6 +3,8 @@
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useId } from 'preact/hooks';
 
+import { useInvalid } from './invalid.tsx';
+
 interface FieldProps {
   label: string;
   /** Help for filling in the field. */
@@ -18,24 +20,15 @@ interface TextProps extends FieldProps {
   autocomplete?: string;
   min?: number;
   max?: number;
-  /** The pattern of a valid value. The browser shows `title` for another one. */
+  /** The pattern of a valid value, and the error of another one. */
   pattern?: string;
-  title?: string;
-  /** Values that the browser suggests, each with its description. */
-  suggestions?: readonly (readonly [string, string])[];
+  patternError?: string;
 }
 
 /** A line of text. */
-export function TextField({
-  label,
-  hint,
-  value,
-  onValue,
-  type = 'text',
-  suggestions = [],
-  ...rest
-}: TextProps) {
+export function TextField({ label, hint, value, onValue, type = 'text', patternError, ...rest }: TextProps) {
   const id = useId();
+  const { error, attributes, check } = useInvalid(id, hint !== undefined, patternError);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -45,20 +38,14 @@ export function TextField({
         value={value}
         autocomplete="off"
         spellcheck={false}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        list={suggestions.length > 0 ? `${id}-list` : undefined}
-        onInput={(event) => onValue(event.currentTarget.value)}
+        onInput={({ currentTarget }) => {
+          check(currentTarget);
+          onValue(currentTarget.value);
+        }}
+        {...attributes}
         {...rest}
       />
-      {suggestions.length > 0 && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </datalist>
-      )}
+      {error}
       <Hint id={id} text={hint} />
     </div>
   );
@@ -135,6 +122,7 @@ export function ChoiceField<V extends string>({
   onValue: (value: V) => void;
 }) {
   const id = useId();
+  const { error, attributes, check } = useInvalid(id, hint !== undefined);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -142,8 +130,9 @@ export function ChoiceField<V extends string>({
         id={id}
         value={value}
         required={required}
-        aria-describedby={hint ? `${id}-hint` : undefined}
+        {...attributes}
         onChange={(event) => {
+          check(event.currentTarget);
           const chosen = choices.find(([name]) => name === event.currentTarget.value);
           if (chosen) onValue(chosen[0]);
         }}
@@ -154,6 +143,7 @@ export function ChoiceField<V extends string>({
           </option>
         ))}
       </select>
+      {error}
       <Hint id={id} text={hint} />
     </div>
   );
