@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import type { Workspace } from '../../client/src/index.ts';
 
-const { isRestoredSave, wasStartedEmpty } = await import('../src/views/workspace-start.ts');
+const { isLossPast, isRestoredSave, wasStartedEmpty } = await import('../src/views/workspace-start.ts');
 
 const described = (fields: Partial<Workspace>) =>
   ({ state: 'active', history: [], ...fields }) as Partial<Workspace> as Workspace;
@@ -26,4 +26,20 @@ test('an empty start after a loss is the last start of an active workspace', () 
   assert.ok(!wasStartedEmpty(described({ state: 'stopped', mayHaveLost: true, history: [EMPTY] })));
   const adopted = started('its files were adopted');
   assert.ok(!wasStartedEmpty(described({ mayHaveLost: true, history: [adopted, EMPTY] })));
+  const withoutFiles = started('it was started without files');
+  assert.ok(!wasStartedEmpty(described({ mayHaveLost: true, history: [withoutFiles] })));
+});
+
+test('a possible loss is past after a stop that saved the files, or that saves none', () => {
+  const stopped = { state: 'stopped', mayHaveLost: true, persistent: true } as const;
+  const lastSavedAt = '2026-01-01T00:00:00Z';
+  assert.ok(isLossPast(described({ ...stopped, lastSavedAt })));
+  assert.ok(isLossPast(described({ ...stopped, persistent: false })));
+  assert.ok(!isLossPast(described(stopped)), 'nothing is saved');
+  assert.ok(
+    !isLossPast(described({ ...stopped, lastSavedAt, containerEnded: true })),
+    'the stop saved nothing',
+  );
+  assert.ok(!isLossPast(described({ ...stopped, lastSavedAt, state: 'active' })));
+  assert.ok(!isLossPast(described({ ...stopped, lastSavedAt, mayHaveLost: false })));
 });

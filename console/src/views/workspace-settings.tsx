@@ -13,6 +13,7 @@ import { Name } from '../ui/name.tsx';
 import { Shortened } from '../ui/shortened.tsx';
 import { ChangeSettings } from './change-settings.tsx';
 import { sentences } from './policy.ts';
+import { PastLoss } from './possible-loss.tsx';
 
 /** Seconds after which an idle workspace stops, if its settings do not say so. */
 const DEFAULT_IDLE = 600;
@@ -87,6 +88,7 @@ export function SettingsAndHistory({ of, children }: { of: Workspace; children?:
       <p class="kind" id="history">
         History
       </p>
+      <PastLoss of={of} />
       <ol class="history" aria-labelledby="history">
         <Shortened of={of.history} keyOf={({ cause }) => cause.replaceAll(SNAPSHOT_ID, '')} rest={earlier}>
           {({ to, at, cause }) => (

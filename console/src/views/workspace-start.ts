@@ -16,3 +16,15 @@ export function wasStartedEmpty({ state, mayHaveLost, restoredFrom, history }: W
   const lastStart = history.find(({ from, to }) => from === 'restoring' && to === 'active');
   return lastStart?.cause.startsWith(EMPTY_START) === true;
 }
+
+/** Whether the files that a last start may have lost are past: a later stop saved all files, or saves none. */
+export function isLossPast({
+  state,
+  mayHaveLost,
+  containerEnded,
+  lastSavedAt,
+  persistent,
+}: Workspace): boolean {
+  const isStopped = state === 'stopped' && !containerEnded;
+  return mayHaveLost === true && isStopped && (lastSavedAt !== undefined || !persistent);
+}

@@ -20,7 +20,7 @@ import { Updated } from '../ui/updated.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { RecentSandboxes } from './recent-sandboxes.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
-import { isRestoredSave, wasStartedEmpty } from './workspace-start.ts';
+import { isLossPast, isRestoredSave, wasStartedEmpty } from './workspace-start.ts';
 
 type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
 
@@ -171,7 +171,8 @@ function LastSaved({ entry, of: { isRead, read, failure } }: { entry: WorkspaceE
 
 function PossibleLossHint({ entry, read }: { entry: WorkspaceEntry; read: Workspace | undefined }) {
   if (read && wasStartedEmpty(read)) return <span class="hint">, started empty: files may be lost</span>;
-  const mayHaveLost = entry.containerEnded || entry.problemCode === 'NOTHING_RESTORABLE' || read?.mayHaveLost;
+  const isLossOpen = read?.mayHaveLost && !isLossPast(read);
+  const mayHaveLost = entry.containerEnded || entry.problemCode === 'NOTHING_RESTORABLE' || isLossOpen;
   return mayHaveLost ? <span class="hint">, changes may be lost</span> : null;
 }
 
