@@ -106,3 +106,44 @@ describe('the buttons of a workspace', () => {
       assert.equal(fork?.x, first?.x);
     });
 });
+
+describe('the list of workspaces', () => {
+  before(async () => {
+    await fixture.createWorkspaces('dense', ['a-workspace-of-a-team']);
+    const desk = fixture.world.workspace('a-workspace-of-a-team', 'dense');
+    await desk.stop();
+    await desk.start();
+  });
+
+  for (const width of [961, 1000, 1100])
+    test(`fits an active workspace that was restored at ${width} pixels`, async () => {
+      await using tab = await fixture.signedIn('#/workspaces/dense', { viewport: { width, height: 800 } });
+      await tab.page.getByText(', restored').waitFor();
+      const table = await tab.page.locator('.workspaces').boundingBox();
+      assert.ok(
+        table && table.x + table.width <= width - 20,
+        `${(table?.x ?? 0) + (table?.width ?? 0)} pixels`,
+      );
+    });
+});
+
+test('the pages of a tenant have the link to its workspaces marked', async () => {
+  await using tab = await fixture.signedIn('#/usage/default');
+  await tab.page.locator('.top nav [aria-current=true]').getByText('Workspaces').waitFor();
+});
+
+for (const width of [360, 1440])
+  test(`the deletion of a snapshot is next to another button at ${width} pixels`, async () => {
+    const tenant = `beside-${width}`;
+    await fixture.createWorkspaces(tenant, ['desk']);
+    const taken = await fixture.world.snapshot(await fixture.world.workspace('desk', tenant).sandboxId());
+    const { originId: sandboxId, snapshotId } = taken.ref;
+    const address = `#/workspaces/${tenant}/desk?sandbox=${sandboxId}&snapshot=${snapshotId}`;
+    await using tab = await fixture.signedIn(address, { viewport: { width, height: 900 } });
+    const buttons = [
+      tab.details.getByRole('button', { name: 'Label…' }),
+      tab.details.getByRole('button', { name: 'Delete…' }),
+    ];
+    const [label, deletion] = await Promise.all(buttons.map((button) => button.boundingBox()));
+    assert.ok(label && label.y === deletion?.y);
+  });

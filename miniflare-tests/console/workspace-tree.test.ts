@@ -26,7 +26,7 @@ describe('a workspace', () => {
     });
     await desk.start();
     await using tab = await fixture.signedIn('#/workspaces/linked/desk');
-    await tab.link(first).first().click();
+    await tab.link(new RegExp(first)).first().click();
     await tab.details.getByText(`Snapshot of ${former}`).waitFor();
     await tab.details.getByText('Capture and storage').waitFor();
     await tab.visit('#/workspaces/linked/desk');

@@ -23,7 +23,7 @@ export function Header() {
         <span>Sandbox snapshots</span>
       </a>
       <nav aria-label="Main">
-        <a href={home} aria-current={at.at === 'workspaces' ? 'page' : undefined}>
+        <a href={home} aria-current={at.at === 'workspaces' ? 'page' : 'tenant' in at ? 'true' : undefined}>
           Workspaces
         </a>
         <a class="docs" href="/docs/guides" target="_blank" rel="noopener">

@@ -112,17 +112,19 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
         <Button needs="branch" icon="branch" busy={branching.busy} onClick={() => void branching.run()}>
           Branch{ofNewSandbox}
         </Button>
-        <Button needs="pin" icon="pin" busy={pinning.busy} onClick={() => void pinning.run()}>
-          {pinned ? 'Unpin' : 'Pin'}
-        </Button>
+      </div>
+      <div class="buttons">
+        <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
+        {present.length + others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         <Button icon="check" busy={verifying.busy} onClick={() => void verifying.run()}>
           Verify
+        </Button>
+        <Button needs="pin" icon="pin" busy={pinning.busy} onClick={() => void pinning.run()}>
+          {pinned ? 'Unpin' : 'Pin'}
         </Button>
         <Button needs="label" onClick={() => setDialog('label')}>
           Label…
         </Button>
-        <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
-        {present.length + others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         <Button
           needs="delete"
           variant="danger"
