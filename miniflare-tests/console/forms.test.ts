@@ -15,7 +15,8 @@ test('an invalid name of a workspace has its error next to the field, until it i
   await name.fill('-bad name');
   await tab.button('Create').click();
   const error = tab.dialog.getByRole('alert');
-  assert.match(await error.innerText(), /^“-bad name” is not a name for a workspace\. Use 1 to 63 letters/);
+  assert.equal(await error.innerText(), '“-bad name” is not a valid name.');
+  await tab.dialog.getByText('1 to 63 letters').waitFor();
   assert.equal(await name.getAttribute('aria-invalid'), 'true');
   assert.equal(await name.evaluate((at) => at === at.ownerDocument.activeElement), true);
   const [above, below] = [await name.boundingBox(), await error.boundingBox()];

@@ -69,7 +69,7 @@ export function CreateWorkspace({
         onValue={setName}
         required
         pattern="\s*\w[\w.\-]{0,62}\s*"
-        patternError={`“${name}” is not a name for a workspace. Use ${NAME_RULE}`}
+        patternError={`“${name}” is not a valid name.`}
       />
       <TextField
         label="Source workspace"

@@ -68,8 +68,9 @@ export function Promote({
       }
     >
       <p>
-        {name} continues with the files of {snapshotId ? <code>{snapshotId}</code> : 'another workspace'} in a
-        new sandbox. Its settings and its history stay.
+        {name} continues with the files of{' '}
+        {snapshotId ? <code>{snapshotId}</code> : 'another workspace or a snapshot'} in a new sandbox. Its
+        settings and its history stay.
       </p>
       <p>
         The present files are saved in a snapshot first: you can roll back to it. The source stays as it is.
@@ -120,9 +121,7 @@ function SourceField({
         required
         value={chosen}
         choices={[
-          ...(isAlone
-            ? []
-            : [['', found ? 'Choose a workspace or a snapshot' : 'Reading the lineage…'] as const]),
+          ...(isAlone ? [] : [['', found ? 'Choose the source' : 'Reading the lineage…'] as const]),
           ...(found ?? []),
           [ANOTHER, 'Another workspace or snapshot…'],
         ]}

@@ -19,12 +19,15 @@ type Format = NonNullable<Compression['format']> | '';
 /** Asks for the options of a snapshot, and takes it. */
 export function TakeSnapshot({
   sandboxId,
+  name = sandboxId,
   dir: initialDir = '',
   running,
   placeOf,
   onClose,
 }: {
   sandboxId: string;
+  /** The name of its workspace, on the page of which the dialog is. */
+  name?: string;
   /** The directory of its workspace. */
   dir?: string;
   /** Whether its container is running; undefined if that is unknown. */
@@ -45,7 +48,7 @@ export function TakeSnapshot({
 
   const title = (
     <>
-      Taking a snapshot of <Name of={sandboxId} />
+      Taking a snapshot of <Name of={name} />
     </>
   );
   const taking = useAction(
@@ -88,7 +91,7 @@ export function TakeSnapshot({
       <p>
         Saves the files of{' '}
         <strong>
-          <Name of={sandboxId} />
+          <Name of={name} />
         </strong>
         .{running && ' The sandbox keeps running.'}
       </p>

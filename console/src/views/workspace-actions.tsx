@@ -175,6 +175,7 @@ function SnapshotOf({
   return (
     <TakeSnapshot
       sandboxId={sandboxId}
+      name={name}
       dir={dir}
       running
       onClose={onClose}

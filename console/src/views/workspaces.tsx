@@ -96,16 +96,17 @@ function NoWorkspaces({ tenant, prefix }: { tenant: string; prefix: string | und
       ) : (
         'No workspaces yet.'
       )}{' '}
+      A workspace keeps its files by name: a stop saves them in a snapshot, and a start restores them.
       {tenant !== DEFAULT_TENANT && !prefix && (
         <>
-          Or look at{' '}
+          {' '}
+          If <Name of={tenant} /> is not a tenant, open{' '}
           <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tenant })}>
             the workspace of this name
           </a>
-          .{' '}
+          .
         </>
       )}
-      A workspace keeps its files by name: a stop saves them in a snapshot, and a start restores them.
     </p>
   );
 }
