@@ -295,13 +295,10 @@ describe('on a phone', () => {
   test('Escape closes the sheet and returns the focus to its row', async () => {
     await using tab = await fixture.atSandbox(showcase.origin, phone);
     await tab.node('Snapshot nightly').tap();
-    await tab.details.getByRole('heading', { name: 'nightly' }).waitFor();
+    await tab.details.and(tab.page.locator(':focus')).waitFor();
     await tab.page.keyboard.press('Escape');
     await tab.details.waitFor({ state: 'hidden' });
-    assert.equal(
-      await tab.node('Snapshot nightly').evaluate((at) => at === at.ownerDocument.activeElement),
-      true,
-    );
+    await tab.node('Snapshot nightly').and(tab.page.locator(':focus')).waitFor();
   });
 
   for (const [orientation, viewport] of [
