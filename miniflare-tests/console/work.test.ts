@@ -212,6 +212,23 @@ describe('the field for a command', () => {
     assert.ok(shown.includes('<img src=x onerror=alert(1)>\\u0007'), shown);
   });
 
+  test('run in / where a command moved the directory of the workspace away', async () => {
+    await fixture.world.workspace('moved').create();
+    await using tab = await fixture.signedIn('#/workspaces/default/moved/files');
+    await run(tab, 'cd / && mv workspace kept');
+    await tab.field('Command').fill('pwd');
+    await tab.button('Run').click();
+    await tab.failure('INVALID_DIRECTORY');
+    await tab.field('Command').fill('mv kept workspace');
+    await tab.button('Run in /').click();
+    await tab.page
+      .getByRole('listitem')
+      .filter({ hasText: 'mv kept workspace' })
+      .getByText('exit 0')
+      .waitFor();
+    assert.match(await run(tab, 'pwd'), /^\/workspace$/m);
+  });
+
   test('is accessible, in both color schemes', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await using tab = await fixture.signedIn(FILES, { colorScheme, viewport: { width: 360, height: 740 } });

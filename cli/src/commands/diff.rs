@@ -3,7 +3,9 @@
 use sandbox_snapshotter_client::model::answer::{Manifest, Summary};
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
 use sandbox_snapshotter_client::model::files::FilePath;
-use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
+use sandbox_snapshotter_client::model::request::{
+    DiffRequest, FileSource, ForkFrom, SandboxFiles, SandboxSelection, Selection,
+};
 use sandbox_snapshotter_client::model::{Code, Directory};
 
 use super::context::Context;
@@ -130,6 +132,9 @@ fn explain_not_running(failure: Failure, to: &str, words: [&str; 2]) -> Failure 
         Some(name) => format!("Start it first: `snapshotter workspace start {}`.", shell_words([name])),
         None => format!("Restore its files first: `snapshotter revive {}`.", shell_words([to])),
     };
+    if words == [to, ForkFrom::LATEST] {
+        return failure.with_remediation(start);
+    }
     let of_other = ["--to-sandbox", to].into_iter().filter(|_| words.first() != Some(&to));
     let diff = shell_words(words.into_iter().chain(["latest"]).chain(of_other));
     failure.with_remediation(format!("{start} Or compare with its newest snapshot: `snapshotter diff {diff}`."))
@@ -212,11 +217,14 @@ mod tests {
 
     #[test]
     fn a_comparison_with_files_that_are_not_running_names_the_start() {
-        let advice = |to: &str| {
+        let advice_for = |to: &str, words| {
             let id = SandboxId::parse("s").unwrap();
-            let failure = explain_not_running(Error::diff_not_running(&id).into(), to, ["@work", "base"]);
+            let failure = explain_not_running(Error::diff_not_running(&id).into(), to, words);
             failure.remediation().to_owned()
         };
+        let advice = |to| advice_for(to, ["@work", "base"]);
+        let newest = advice_for("@work", ["@work", "latest"]);
+        assert_eq!(newest, "Start it first: `snapshotter workspace start work`.");
         assert_eq!(
             advice("@work"),
             "Start it first: `snapshotter workspace start work`. Or compare with its newest snapshot: `snapshotter diff \

@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::last_snapshot::{self, Described};
-use crate::output::loss::{UNSAVED, loss_warning_of, stop_warning};
+use crate::output::loss::{UNSAVED, loss_warning_of, stop_warnings};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
 use crate::output::{print_failure, print_warning};
@@ -53,7 +53,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
             let migrated = context.call_mutating::<Stopped>("workspaces/migrate", &request)?;
-            context.warn_except_in_json(stop_warning(&migrated.value.workspace.description));
+            context.warn_except_in_json(stop_warnings(&migrated.value.workspace));
             context.show(&migrated)
         }
         Workspace::Delete(command) => deletion::run(context, &command),
@@ -186,7 +186,7 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
         );
     }
     let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
-    context.warn_except_in_json(stop_warning(&stopped.value.workspace.description));
+    context.warn_except_in_json(stop_warnings(&stopped.value.workspace));
     // A snapshot with a label or an expiration is taken in any case.
     stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
     if stopped.value.not_saved {

@@ -2,7 +2,9 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::exec::StartedForExec;
-use sandbox_snapshotter_client::model::named::answer::{RestoredFrom, StartOutcome, WorkspaceDescription};
+use sandbox_snapshotter_client::model::named::answer::{
+    RestoredFrom, StartOutcome, StoppedWorkspace, WorkspaceDescription,
+};
 
 use super::workspaces::files;
 
@@ -45,12 +47,15 @@ pub fn switch_warning(described: &WorkspaceDescription, promoted: Option<&str>) 
     })
 }
 
-/// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost. The stop
-/// itself loses nothing: its answer repeats what the start may have lost.
-pub fn stop_warning(described: &WorkspaceDescription) -> Option<String> {
+/// Returns the warnings about a stopped workspace. That of a container that had ended includes what its start may have lost. Otherwise
+/// the stop loses only what was written during its last capture: its answer repeats what the start may have lost.
+pub fn stop_warnings(stopped: &StoppedWorkspace) -> impl Iterator<Item = String> + use<> {
+    let described = &stopped.description;
     let ended = || format!("the container had ended before the stop; {UNSAVED} may be lost");
     let at_start = || loss_warning_of(described).map(|warning| format!("at its last start, {warning}"));
-    described.container_ended.then(ended).or_else(at_start)
+    let changed = "files changed during the last capture; the snapshot may contain earlier versions".to_owned();
+    let changed = stopped.changed_during_capture.then_some(changed);
+    described.container_ended.then(ended).or_else(at_start).into_iter().chain(changed)
 }
 
 /// Returns which files a workspace may have lost.

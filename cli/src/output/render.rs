@@ -73,7 +73,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 27] = [
+const COMMANDS: [(&str, &str); 28] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
@@ -84,6 +84,7 @@ const COMMANDS: [(&str, &str); 27] = [
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that `tokens/list` returns", "Pass an id that `snapshotter tokens list` prints"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
+    ("Pass the `snapshotId` of the snapshot.", "Pass the id of the snapshot."),
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
     (

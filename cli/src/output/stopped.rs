@@ -39,7 +39,6 @@ impl Show for Stopped {
             last => (last.unwrap_or_else(|| "none".to_owned()), String::new()),
         };
         let had_ended = "before the stop; files that were not in a snapshot are lost";
-        let changed = "files changed during the last capture; the snapshot may contain earlier versions";
         let rows = [
             ("workspace", address(described)),
             ("state", described.state.to_string()),
@@ -55,7 +54,6 @@ impl Show for Stopped {
                     .map_or_else(String::new, |id| format!("{id}, with the files written after the cold start")),
             ),
             ("had ended", if self.workspace.had_ended { had_ended } else { "" }.to_owned()),
-            ("changed during capture", if self.workspace.changed_during_capture { changed } else { "" }.to_owned()),
         ];
         details(rows) + &hooks(&self.workspace.hook_runs)
     }
@@ -67,6 +65,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::output::loss::stop_warnings;
 
     #[test]
     fn a_stop_without_a_snapshot_shows_the_earlier_one_as_such() {
@@ -81,6 +80,10 @@ mod tests {
         let mut stopped = json::from_value::<Stopped>(&answer).unwrap();
         let now = Timestamp::try_from(time.to_owned()).unwrap();
         assert!(stopped.text(now).contains("\nsnapshot   snap-aaaaaaaaaaaaaaaa, 10 B, "), "{}", stopped.text(now));
+        assert_eq!(stop_warnings(&stopped.workspace).count(), 0);
+        stopped.workspace.changed_during_capture = true;
+        let warnings: Vec<_> = stop_warnings(&stopped.workspace).collect();
+        assert_eq!(warnings, ["files changed during the last capture; the snapshot may contain earlier versions"]);
         stopped.not_saved = true;
         let text = stopped.text(now);
         assert!(text.contains("\nsnapshot          none: the workspace is not persistent\n"), "{text}");

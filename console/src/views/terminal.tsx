@@ -27,6 +27,8 @@ interface Run {
   exit?: ExecExit;
   failure?: unknown;
   isCancelled?: boolean;
+  /** Where it begins, if not in the directory of the workspace. */
+  cwd: string | undefined;
 }
 
 /** A field for a command, and the commands so far, newest first. A command ends when the page is left. */
@@ -39,10 +41,11 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
   useEffect(() => () => current.current?.abort(), []);
   if (!permits('exec')) return null;
 
-  const run = async (command: string) => {
+  const isGone = isDirectoryGone(runs[0]?.failure);
+  const run = async (command: string, cwd?: string) => {
     const abort = new AbortController();
     current.current = abort;
-    const run: Run = { id: runs.length, command, output: new CommandOutput() };
+    const run: Run = { id: runs.length, command, output: new CommandOutput(), cwd };
     const show = () => setRuns((all) => [{ ...run }, ...all.filter(({ id }) => id !== run.id)]);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const showSoon = () => {
@@ -107,10 +110,14 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
         ) : (
           <Button variant="primary">Run</Button>
         )}
+        {isGone && !isBusy && (
+          <Button onClick={() => line.trim() !== '' && void run(line, '/')}>Run in /</Button>
+        )}
       </form>
       <p class="hint">
         Each command has a shell of its own, which begins in the directory of the workspace. Leaving the page
         ends it.
+        {isGone && ' A command in / can move the directory back, create it again, or unmount what hides it.'}
       </p>
       <ol class="runs">
         {runs.map((run) => (
@@ -128,10 +135,11 @@ async function follow(
   signal: AbortSignal,
   onOutput: () => void,
 ): Promise<ExecExit> {
-  const { command, output } = run;
+  const { command, output, cwd } = run;
   for await (const event of await client.execStream({
     ...address,
     command,
+    ...(cwd !== undefined && { cwd }),
     timeoutSeconds: TIME_LIMIT,
     signal,
   })) {
@@ -187,6 +195,10 @@ const RUN_AGAIN =
 
 function isInterrupted(failure: unknown): boolean {
   return failure instanceof SnapshotterError && failure.code === 'OPERATION_INTERRUPTED';
+}
+
+function isDirectoryGone(failure: unknown): boolean {
+  return failure instanceof SnapshotterError && failure.code === 'INVALID_DIRECTORY';
 }
 
 /** Formats how long a command ran: `31 ms`, `3.2 s`. */
