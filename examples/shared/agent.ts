@@ -6,6 +6,7 @@ import {
   service,
   SnapshotterClient,
   type ExecResult,
+  type StartedWorkspace,
   type StoppedWorkspace,
 } from 'sandbox-snapshotter-client';
 
@@ -83,7 +84,7 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
   /** Runs a command in a named workspace. Creates the workspace or restores its files first, if necessary. */
   async runInWorkspace(name: string, command: string): Promise<Output> {
     const workspace = await this.#snapshotter.workspaces.getOrCreate({ name });
-    return toOutput(await workspace.exec(command));
+    return toOutput(await workspace.exec(command), workspace);
   }
 
   /**
@@ -94,7 +95,7 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
     const workspace = await this.#snapshotter.workspaces.getOrCreate({ name });
     const label = 'before a risky command';
     const { snapshotId } = await workspace.snapshot({ label, replace: true, expirationSeconds: 24 * 3600 });
-    const output = toOutput(await workspace.exec(command));
+    const output = toOutput(await workspace.exec(command), workspace);
     if (output.exitCode === 0) return { output };
     const { sandboxId } = await workspace.rollback(snapshotId);
     return { output, restoredSandboxId: sandboxId };
@@ -140,9 +141,13 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
   }
 }
 
-/** Returns what the agent answers about a command. */
-function toOutput({ sandboxId, exitCode, stdout, stderr }: ExecResult): Output {
-  return { sandboxId, exitCode, stdout, stderr };
+/** Returns what the agent answers about a command in a workspace, which the call before it or the command itself started. */
+function toOutput(
+  { sandboxId, exitCode, stdout, stderr, started }: ExecResult,
+  workspace?: Pick<StartedWorkspace, 'mayHaveLost'>,
+): Output {
+  const mayHaveLost = workspace?.mayHaveLost || started?.mayHaveLost;
+  return { sandboxId, exitCode, stdout, stderr, ...(mayHaveLost && { mayHaveLost }) };
 }
 
 /**

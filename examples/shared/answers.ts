@@ -4,6 +4,8 @@ export interface Output {
   exitCode: number;
   stdout: string;
   stderr: string;
+  /** Whether files of the workspace may be lost that its last start did not restore. */
+  mayHaveLost?: boolean;
 }
 
 /** The result of a risky command. */
