@@ -8,6 +8,9 @@ import { FINDER } from './finder.ts';
 
 /** The questions, with the guides or the parts of the reference that answer them. */
 const QUESTIONS: Record<string, string[]> = {
+  'what happens when container sleeps': ['workspaces#what-can-be-lost'],
+  'exclude files': ['workspaces#leave-out-node_modules'],
+  'clone workspace': ['workspaces#fork-a-workspace'],
   'container dies': ['recover#after-a-container-ended'],
   'how long are snapshots kept?': ['snapshots#expire-snapshots'],
   'snapshot every 5 minutes': ['autosave'],
@@ -124,6 +127,10 @@ const QUESTIONS: Record<string, string[]> = {
 /** The questions whose first result is the answer. */
 const FIRST: Record<string, string[]> = {
   'how do I use it in my worker': [
+    'add-to-an-agent#service-binding-of-your-worker',
+    'run-your-agent#with-named-workspaces-only',
+  ],
+  'use in my worker': [
     'add-to-an-agent#service-binding-of-your-worker',
     'run-your-agent#with-named-workspaces-only',
   ],
