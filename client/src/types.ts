@@ -875,8 +875,8 @@ export interface Summary {
   /** The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken. */
   ownBytes?: number;
   /**
-   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace
-   * restores such a snapshot only on request.
+   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A named workspace starts from
+   * such a snapshot only if its sandbox began with it, as after a rollback to it.
    */
   partial?: boolean;
   /** What its container ran on. Absent if that is not known, as for snapshots of earlier releases. */
@@ -1479,8 +1479,8 @@ export interface TreeSnapshot {
   /** Its label. */
   label?: string;
   /**
-   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace
-   * restores such a snapshot only on request.
+   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A named workspace starts from
+   * such a snapshot only if its sandbox began with it, as after a rollback to it.
    */
   partial?: boolean;
   /** What its container ran on. */

@@ -69,8 +69,8 @@ pub struct Summary {
     pub expires_at: Option<Timestamp>,
     /// Whether it is pinned: the retention policy never removes it.
     pub pinned: bool,
-    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace restores such a
-    /// snapshot only on request.
+    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A named workspace starts from such a
+    /// snapshot only if its sandbox began with it, as after a rollback to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// Whether it is a rescue snapshot: one of a container that was not the sandbox's own.

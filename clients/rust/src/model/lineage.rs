@@ -95,8 +95,8 @@ pub struct SnapshotNode {
     /// Why it was taken. Absent if that is not known, as for most snapshots of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SnapshotCause>,
-    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace restores such a
-    /// snapshot only on request.
+    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A named workspace starts from such a
+    /// snapshot only if its sandbox began with it, as after a rollback to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// Whether an automatic save took it.
