@@ -87,7 +87,7 @@ pub struct PinRequests {
 pub struct FileRequests {
     /// Whether it may start empty.
     pub allow_empty: bool,
-    /// Whether it was started while it was to keep no files, because its workspace was not persistent.
+    /// Whether it was started while it was to keep no files, because its workspace was never persistent.
     pub keeps_no_files: bool,
     /// The time of the last request to discard the files that were written after a cold start.
     pub discarded_at: Option<i64>,

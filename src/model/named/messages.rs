@@ -34,6 +34,9 @@ pub struct EnsureRunningRequest {
     /// Since when these changes may be lost, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_since: Option<Timestamp>,
+    /// Whether the workspace was never persistent, so that it has no files to keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_persistent: bool,
 }
 
 /// The condition of a sandbox, as a probe found it.

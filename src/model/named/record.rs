@@ -92,6 +92,9 @@ pub struct NamedRecord {
     /// Whether the last stop found that the container had ended, and a snapshot may not have all its files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub container_ended: bool,
+    /// Whether the workspace was never persistent, so that it has no files to keep; false in a record of an earlier release.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_persistent: bool,
     /// Whether files may be lost of which the ledger of the present sandbox does not know. It stays until the next start; the loss
     /// counts as reported once `restore_report` is [`RestoreReport::Again`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

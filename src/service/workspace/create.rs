@@ -270,6 +270,7 @@ impl<P: Ports> NamedWorkspace<P> {
         creation: Option<KeyedCall>,
     ) -> Result<()> {
         let now = self.now();
+        let never_persistent = !settings.persistent;
         let previous = self.record()?;
         let cause = match &source {
             Some(origin) => {
@@ -310,6 +311,7 @@ impl<P: Ports> NamedWorkspace<P> {
             restore_report: RestoreReport::First,
             restore_unconfirmed: false,
             container_ended: false,
+            never_persistent,
             unreported_loss,
             unreported_since: None,
             problem: None,

@@ -254,7 +254,15 @@ impl<P: Ports> NamedWorkspace<P> {
 fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> EnsureRunningRequest {
     let (address, settings) = (Some(record.address.clone()), record.settings.clone());
     let (may_have_lost, lost_since) = (record.may_have_lost_elsewhere(), record.lost_since_elsewhere());
-    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost, lost_since }
+    EnsureRunningRequest {
+        address,
+        settings,
+        start: start.clone(),
+        version: record.version,
+        may_have_lost,
+        lost_since,
+        never_persistent: record.never_persistent,
+    }
 }
 
 /// Returns the cause of a start that restored a snapshot.

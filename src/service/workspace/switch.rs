@@ -74,6 +74,7 @@ impl<P: Ports> NamedWorkspace<P> {
             version: record.version,
             may_have_lost: record.may_have_lost_elsewhere(),
             lost_since: record.lost_since_elsewhere(),
+            never_persistent: record.never_persistent && !settings.persistent,
         }
     }
 

@@ -116,6 +116,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 is_news = record.problem.take_if(|problem| problem.code == Code::HookFailed).is_some();
                 record.version += u64::from(is_news);
             }
+            record.never_persistent &= !settings.persistent;
             record.settings = settings;
             record.active_at = now;
         })?;

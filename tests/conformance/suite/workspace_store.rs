@@ -119,6 +119,7 @@ pub fn minimal_record() -> NamedRecord {
         restore_report: RestoreReport::First,
         restore_unconfirmed: false,
         container_ended: false,
+        never_persistent: false,
         unreported_loss: false,
         unreported_since: None,
         problem: None,
@@ -194,6 +195,7 @@ pub fn full_record() -> NamedRecord {
         restore_report: RestoreReport::Again,
         restore_unconfirmed: true,
         container_ended: true,
+        never_persistent: true,
         unreported_loss: true,
         problem: Some(WorkspaceProblem {
             code: Code::Internal,

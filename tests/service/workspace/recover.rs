@@ -34,6 +34,7 @@ fn late_ensure_running_call_is_refused_after_a_later_stop() {
         version,
         may_have_lost: false,
         lost_since: None,
+        never_persistent: false,
     };
     let sandbox = fixture.snapshotter(record.sandbox_id.as_str());
     let outcome =

@@ -125,6 +125,31 @@ fn non_persistent_workspace_starts_empty_after_a_stop() {
 }
 
 #[test]
+fn workspace_that_was_persistent_starts_empty_only_with_allow_empty() {
+    for fails_first in [false, true] {
+        let fixture = Fixture::with_workspace();
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+        if fails_first {
+            fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+        }
+        fixture.update_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+        let started = fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
+        assert_eq!((&started["how"], &started["mayHaveLost"]), (&json!("empty"), &json!(true)), "{started}");
+    }
+}
+
+#[test]
+fn non_persistent_workspace_that_was_persistent_in_between_starts_empty_only_with_allow_empty() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    for persistent in [true, false] {
+        fixture.update_workspace(WORKSPACE, &json!({ "persistent": persistent })).unwrap();
+    }
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+}
+
+#[test]
 fn non_persistent_workspace_with_a_partial_snapshot_starts_empty_only_with_allow_empty() {
     let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
     let excludes = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "excludes": ["*.log"] });

@@ -96,7 +96,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             let mut history = world.history.borrow_mut();
             let requests = history.file_requests.entry(id.clone()).or_default();
             requests.allow_empty |= request.start.allow_empty;
-            requests.keeps_no_files |= !request.settings.persistent;
+            requests.keeps_no_files |= request.never_persistent;
             if request.start.on_diverged == OnDiverged::Discard {
                 requests.discarded_at = Some(world.now());
             }

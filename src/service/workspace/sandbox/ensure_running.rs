@@ -118,7 +118,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// `saved` is the snapshot that has all files of the sandbox, if that is certain.
     async fn restore_files(&self, request: &EnsureRunningRequest, saved: Option<&SavedIn>) -> Result<EnsuredRunning> {
         let may_have_lost = |source: Option<&SavedIn>| request.may_have_lost || saved != source;
-        let StartPlan { platform, archive } = self.plan_start(&request.settings, request.start.allow_empty).await?;
+        let StartPlan { platform, archive } = self.plan_start(request).await?;
         let failure = match &platform {
             None => None,
             Some(snapshot) => {
@@ -179,7 +179,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.schedule_reconcile()?;
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
-        let has_lost_files = self.start_state()?.saved.is_none() && self.had_files(&request.settings)?;
+        let has_lost_files = self.start_state()?.saved.is_none() && self.had_files(request)?;
         let now = self.now();
         self.update_start(|start| {
             (start.adopted_at, start.image, start.class_image) = (Some(now), None, None);
@@ -201,9 +201,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns whether the workspace had files before this start that it was to keep.
-    fn had_files(&self, settings: &Settings) -> Result<bool> {
+    fn had_files(&self, request: &EnsureRunningRequest) -> Result<bool> {
         let is_started = self.start_state()?.first_started_at.is_some();
-        Ok(settings.persistent && (is_started || self.sandbox_record()?.parent.is_some()))
+        Ok(!request.never_persistent && (is_started || self.sandbox_record()?.parent.is_some()))
     }
 
     /// Waits for an earlier restore whose end was not confirmed, because it would hide the adopted files. A sandbox
@@ -244,7 +244,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marked.ok_or_else(|| Error::another_container(&self.id))?;
         self.check_class_image(&listing.image).await?;
         let is_empty = listing.content_hash.is_none();
-        let has_lost_files = self.had_files(&request.settings)?;
+        let has_lost_files = self.had_files(request)?;
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);

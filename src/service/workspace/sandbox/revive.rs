@@ -115,6 +115,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             version: 0,
             may_have_lost: false,
             lost_since: None,
+            never_persistent: false,
         };
         let outcome = self.ensure_files(&request).await;
         let ensured = self.classify_outcome(outcome, was_restoring).map_err(Error::of_revival)?;

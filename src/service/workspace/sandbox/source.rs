@@ -3,7 +3,7 @@
 use crate::model::answer::SnapshotState;
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::{Dependencies, LastRestore, SavedIn, WorkspaceBinding};
-use crate::model::named::messages::{FoundSnapshot, NewestSnapshot};
+use crate::model::named::messages::{EnsureRunningRequest, FoundSnapshot, NewestSnapshot};
 use crate::model::named::{PlatformSnapshot, Settings, Storage, Tenant};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId, Timestamp};
@@ -79,10 +79,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns what the sandbox starts from: whichever of its platform snapshot and its archives is newer, and the archive
     /// with the same files if the platform snapshot cannot be restored. An older archive is no replacement.
-    pub(super) async fn plan_start(&self, settings: &Settings, allow_empty: bool) -> Result<StartPlan> {
-        let Settings { dir, storage, .. } = settings;
+    pub(super) async fn plan_start(&self, request: &EnsureRunningRequest) -> Result<StartPlan> {
+        let Settings { dir, storage, .. } = &request.settings;
+        let allow_empty = request.start.allow_empty;
         let Some(platform) = self.current_platform_snapshot(dir)? else {
-            let archive = self.find_start_source(dir, allow_empty || self.keeps_no_files(settings)?).await;
+            let archive = self.find_start_source(dir, allow_empty || self.keeps_no_files(request)?).await;
             let of_parent = match &archive {
                 Ok(StartSource::Snapshot { platform, .. }) => platform.as_deref().cloned(),
                 _ => None,
@@ -164,11 +165,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Returns whether the workspace is to keep no files: it is not persistent, it was made from no snapshot, and no caller has
+    /// Returns whether the workspace is to keep no files: it was never persistent, it was made from no snapshot, and no caller has
     /// captured a part of its files.
-    fn keeps_no_files(&self, settings: &Settings) -> Result<bool> {
+    fn keeps_no_files(&self, request: &EnsureRunningRequest) -> Result<bool> {
         let has_source = self.sandbox_record()?.parent.is_some();
-        Ok(!settings.persistent && !has_source && self.newest_partial(&settings.dir, None)?.is_none())
+        Ok(request.never_persistent && !has_source && self.newest_partial(&request.settings.dir, None)?.is_none())
     }
 
     /// Returns whether the workspace has lost its files and has no snapshot, so that it starts only with `allowEmpty`.
