@@ -626,8 +626,8 @@ export interface RevivedSandbox {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
-   * caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it was never persistent, or the caller allowed an
+   * empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -1654,8 +1654,8 @@ export interface StartedForExec {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
-   * caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it was never persistent, or the caller allowed an
+   * empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -1935,8 +1935,8 @@ export interface StartedWorkspace extends Workspace {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
-   * caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it was never persistent, or the caller allowed an
+   * empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -2307,8 +2307,8 @@ export interface WorkspaceSettings {
    */
   incremental?: boolean;
   /**
-   * Whether a stop takes a snapshot; true if it was never set. Without any snapshot, the next start is
-   * empty.
+   * Whether a stop takes a snapshot; true if it was never set. If it was never true, a start without any
+   * snapshot is empty.
    */
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */

@@ -312,7 +312,7 @@ pub enum StartOutcome {
     Running,
     /// The files were restored from a snapshot.
     Restored,
-    /// The workspace has no files: it is new, it keeps none because it is not persistent, or the caller allowed an empty start.
+    /// The workspace has no files: it is new, it was never persistent, or the caller allowed an empty start.
     Empty,
     /// The workspace adopted the files that were written after the sandbox was cold-started.
     #[serde(alias = "kept")]

@@ -19,7 +19,7 @@ request! {
     #[derive(Default)]
     #[cfg_attr(feature = "schema", schemars(rename = "WorkspaceSettings"))]
     pub struct SettingsUpdate {
-        /// Whether a stop takes a snapshot; true if it was never set. Without any snapshot, the next start is empty.
+        /// Whether a stop takes a snapshot; true if it was never set. If it was never true, a start without any snapshot is empty.
         pub persistent: Option<bool>,
         /// Where a stop stores the files; `archive` if it was never set. `both` and `platform` need a class of sandboxes over
         /// `ctx.container`.
