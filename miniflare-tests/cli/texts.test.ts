@@ -83,31 +83,6 @@ describe('`workspace list`', () => {
   });
 });
 
-test('`snapshot list` marks a label that selects a newer snapshot', async () => {
-  const sandbox = await cli.id('workspace', 'create', name);
-  await world.exec(sandbox, 'echo 1 > file');
-  const old = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep');
-  await cli.print('workspace', 'rollback', name, 'keep');
-  const list = async () => (await cli.print('snapshot', 'list', `@${name}`)).split('\n');
-  const rowOf = (rows: string[], id: string) => rows.find((row) => row.startsWith(id));
-  assert.match(rowOf(await list(), old)!, /^snap-\w+ +keep  /);
-  const present = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep', '--fresh', '--replace');
-  const rows = await list();
-  assert.match(rowOf(rows, old)!, /^snap-\w+ +keep  .* ready, former sandbox/);
-  assert.match(rowOf(rows, present)!, /^snap-\w+ +keep  /);
-  const of = (id: string) => `${id} of [-0-9TZ:.]+`;
-  const text = `^warning: several snapshots have the label "keep": ${of(present)} is used\\. Select another one by its id: ${of(old)}\n$`;
-  const shown = await cli.run(['snapshot', 'show', `@${name}`, 'keep', '--json']);
-  assert.equal(JSON.parse(shown.stdout).snapshotId, present);
-  for (const { status, stderr } of [shown, await cli.run(['diff', `@${name}`, 'keep'])]) {
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, new RegExp(text));
-  }
-  const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
-  const labels = snapshots.map(({ label }: { label: string }) => label);
-  assert.equal(labels.filter((label: string) => label === 'keep').length, 2, labels.join());
-});
-
 test('`restore-files` says that an existing file was skipped and may differ', async () => {
   await world.exec(name, 'echo old > file; echo x > other');
   await cli.print('snapshot', 'create', name, '--label', 'before');
